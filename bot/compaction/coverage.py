@@ -44,7 +44,8 @@ _COMPOUND = 12
 _FORMS = (0.3, 0.3, 0.3, 0.45, 0.75, 1.0)
 """What a word of so many letters and marks on them tells: in every language the short ones are the common ones. Where
 all are short, as in Vietnamese, the marks tell them apart."""
-_PAIR = 0.5
+_PAIR, _PAIR_OF_LETTERS = 0.5, 0.3
+_IS_LETTERS = re.compile("[\u0e00-\u30ff]")
 _NUMBER, _LONG_NUMBER, _IDENTIFIER = 1.5, 2.0, 2.5
 AMOUNT = "#"
 """Before a number that is so many of something, and tells as much as a long word: no term of a text begins with it."""
@@ -157,6 +158,18 @@ def form_of(term: str) -> float:
         return _PAIR
     signs = len(term) if term.isascii() else len(unicodedata.normalize("NFD", term))
     return _FORMS[min(signs, len(_FORMS) - 1)]
+
+
+def tells(text: str) -> float:
+    """What a text tells by its form alone."""
+    return sum(map(form_of, terms_of(text)))
+
+
+def words_in(terms: Iterable[str]) -> float:
+    """How many words of five letters these terms are, without numbers and codes. In letters without blanks (Thai, kana)
+    a pair is less of a word than one of ideographs."""
+    words = (term for term in terms if not is_telling(term))
+    return sum(_PAIR_OF_LETTERS if _IS_LETTERS.match(word) else form_of(word) for word in words)
 
 
 def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float:

@@ -14,10 +14,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.coverage import tells
+from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
+from bot.compaction.facts.speech import LEAST
 from bot.compaction.facts.tools import as_given, given_candidates
 from bot.compaction.quotes import note_and_words
+from bot.compaction.sentences import asks
 
 HEADING = "# Memory checkpoint"
 """What begins so in an entry that a layer inserted is one."""
@@ -118,7 +121,7 @@ def _said(facts: Iterable[Fact]) -> Iterator[str]:
 
 def _said_in(section: str, seq: int) -> Iterator[Candidate]:
     """Numbers that are none of this history (it was renumbered since) are dropped."""
-    messages = list(_MESSAGE.finditer(section))
+    messages, asked = list(_MESSAGE.finditer(section)), False
     is_ours = all(int(found["number"] or 0) < seq for found in messages)
     for found in messages:
         who, before = found["who"], f"{found['note']} " if found["note"] else ""
@@ -127,7 +130,10 @@ def _said_in(section: str, seq: int) -> Iterator[Candidate]:
         speaker = Speaker.MODEL if who == _ASSISTANT else Speaker.PERSON
         number, status = int(found["number"] or 0) if is_ours else 0, _STATUS.get(found["mark"], FactStatus.ACTIVE)
         for words in found["text"].split(f"\n{_BULLET}"):
-            yield Candidate(FactKind.STATEMENT, f"{before}{words}", number, speaker=speaker, status=status)
+            is_remark = number and who == _PERSON and not before and not asked and tells(words) < LEAST
+            reason = Reason.LOW_VALUE if is_remark else Reason.NEW
+            yield Candidate(FactKind.STATEMENT, before + words, number, speaker=speaker, status=status, reason=reason)
+            asked = asks(words)
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:

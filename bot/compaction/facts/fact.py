@@ -58,8 +58,8 @@ class FactStatus(StrEnum):
     FAILED = "failed"
     """An action whose last try went wrong."""
     REMARK = "remark"
-    """A word or two of a person, who may take back what was said before, and tells nothing alone: it stands where that
-    does, and in no list. Its ``seqs``: what the person before it said, and its own."""
+    """A word or two, which may take back what was said before, and stands with that alone, in no list. Its ``seqs``:
+    the entry in which a person said something before it, and its own."""
 
 
 class Speaker(StrEnum):

@@ -21,13 +21,15 @@ from functools import lru_cache
 from heapq import nsmallest
 from operator import attrgetter
 
-from bot.compaction.coverage import is_telling, terms_of
+from bot.compaction.coverage import is_telling, terms_of, words_in
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker, about
+from bot.compaction.facts.lines import NEAR, SHORT
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
 from bot.compaction.quotes import is_note
+from bot.compaction.sentences import asks
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALL
 
@@ -44,8 +46,7 @@ _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
 _SAME_REMARKS, _FIRST_LINES = 3, 3
-"""Remarks in the same words that are kept, the last ones, since what is said again and again takes nothing back; and
-lines of a message that may be remarks, the first ones."""
+"""Remarks in the same words that are kept, the last ones; and lines of a message that may be some, the first ones."""
 _MOST_ALIKE, _SHORTEST_VALUE = 64, 4
 """Lines with one id, or one value, that are looked at, the last ones; and characters of a value that does not stand in
 a sentence by chance."""
@@ -74,10 +75,8 @@ class Refreshed:
 
 
 def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[Candidate, ...]:
-    """The candidates of entries in reading order. ``earlier``: what came before them, for its tool calls.
-
-    What layers inserted, what the program said and what ``recall`` found again is not news.
-    """
+    """The candidates of entries in reading order. ``earlier``: what came before them, for its tool calls. What layers
+    inserted, what the program said and what ``recall`` found again is not news."""
     news = [entry for entry in entries if entry.layer is None and entry.kind in _NEWS]
     return tuple(one for _, found in candidates_by_entry(news, [*earlier], unread=RECALL) for one in found)
 
@@ -107,10 +106,10 @@ def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0)
         facts += same
     life = Refreshed((), tuple(decided))
     facts = _capped(facts if life.accepted else pruned(facts, floor))
-    gone = len(held) - sum(fact.number > 0 for fact in facts)
+    gone = {fact.number for fact in held} - {fact.number for fact in facts}
     if len(forgotten) > MOST_FORGOTTEN:
         forgotten = sorted(forgotten, key=attrgetter("number"))[-MOST_FORGOTTEN:]
-    return replace(life, facts=(*forgotten, *facts), pruned=gone)
+    return replace(life, facts=(*forgotten, *facts), pruned=sum(fact.is_listed for fact in held if fact.number in gone))
 
 
 def pruned(facts: Sequence[Fact], floor: int = 0) -> list[Fact]:
@@ -184,19 +183,15 @@ class _Merging:
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
-        self._said: list[int] = []
-        """The entries of these candidates in which people said something."""
-        self._remarks = defaultdict[str, list[int]](list)
-        """By their words."""
-        for at in [at for at, fact in self.facts.items() if fact.status is FactStatus.REMARK]:
-            self._remarks[self.facts[at].text].append(at)
+        self._said, self._remarks, self._known = list[int](), defaultdict[str, list[int]](list), range(-len(known), 0)
+        """The entries of these candidates in which people said something; remarks by their words; known numbers."""
         if len(self._by_what) < len(self.facts):
             self._join_doubles()
         for at, candidate in enumerate(tuple(candidates)):
             if candidate.is_accepted:
                 self._take(at, candidate)
                 self._said += [candidate.seq] if _is_of_person(candidate) else ()
-            elif candidate.reason is Reason.LOW_VALUE and candidate.speaker is Speaker.PERSON:
+            elif candidate.reason is Reason.LOW_VALUE and not is_note(candidate.text):
                 self._remark(at, candidate)
         self._finish()
 
@@ -225,6 +220,8 @@ class _Merging:
         if known is not None and _is_told(candidate, known):
             self.candidates[at] = replace(candidate, reason=Reason.DUPLICATE)
             self.facts[older] = _said_again(known, candidate)
+            if _is_of_person(candidate) and known.last < candidate.seq and words_in(terms_of(known.text)) < SHORT:
+                self._keep_remark(at, known, (known.last - NEAR, known.last))  # it was about something there, too
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
@@ -238,18 +235,23 @@ class _Merging:
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self._put(at, fact)
 
-    def _remark(self, at: int, candidate: Candidate) -> None:
-        """What tells nothing alone, and a message begins with, may take back what a person said before it."""
-        said = self._said[-1:] or [fact.last for fact in self.facts.values() if _is_of_person(fact)]
-        before, third = max(said, default=0), self.candidates[max(0, at - _FIRST_LINES)]
-        is_first = at < _FIRST_LINES or third.seq < candidate.seq
-        if 0 < before < candidate.seq and is_first and not is_note(candidate.text):
-            key, seqs = f"remark:{candidate.seq}:{candidate.text}", (before, candidate.seq)
-            self.facts[at] = replace(candidate.fact, seqs=seqs, key=key, status=FactStatus.REMARK, weight=_NO_VALUE)
-            same = self._remarks[candidate.text]
-            same.append(at)
-            for one in same[:-_SAME_REMARKS]:
-                self.facts.pop(one, None)
+    def _remark(self, at: int, said: Candidate) -> None:
+        """What tells nothing alone, and a message begins with, may take back what a person said before it; and a
+        question of the model's is what the next message answers."""
+        known = self._said[-1:] or [fact.last for fact in self.facts.values() if _is_of_person(fact)]
+        before, third = max(known, default=0), self.candidates[max(0, at - _FIRST_LINES)]
+        is_first = at < _FIRST_LINES or third.seq < said.seq
+        if 0 < before < said.seq and (asks(said.text) if said.speaker is Speaker.MODEL else is_first):
+            self._keep_remark(at, said, (before, said.seq))
+
+    def _keep_remark(self, at: int, said: Candidate | Fact, seqs: tuple[int, int]) -> None:
+        key, text = f"remark:{seqs[1]}:{said.text}", said.text
+        self.facts[at] = Fact(FactKind.STATEMENT, text, seqs, key=key, status=FactStatus.REMARK, speaker=said.speaker)
+        if not (same := self._remarks[text]):
+            same += [one for one in self._known if (fact := self.facts.get(one)) and fact.key and fact.text == text]
+        same.append(at)
+        for one in same[:-_SAME_REMARKS]:
+            self.facts.pop(one, None)
 
     def _finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
@@ -322,8 +324,7 @@ class _Merging:
 
 def _is_of_person(said: Candidate | Fact) -> bool:
     """Whether it is what a person said in words of their own, and more than a remark."""
-    is_said = said.kind.is_prose and said.speaker is Speaker.PERSON and said.status is not FactStatus.REMARK
-    return is_said and not is_note(said.text)
+    return said.kind.is_prose and said.speaker is Speaker.PERSON and not said.key and not is_note(said.text)
 
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum
 
-from bot.compaction.coverage import Rarity, form_of, is_telling
+from bot.compaction.coverage import Rarity, form_of, is_telling, words_in
 from bot.compaction.facts.fact import Fact, FactStatus, Speaker
 from bot.compaction.quotes import is_note
 from bot.compaction.sentences import asks
@@ -31,8 +31,10 @@ _LONG_NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{4,}\Z")
 """A number that names one thing too: it is long, and no year."""
 _LOOKED_UP, _NEWEST = 3, 4
 """Of a line's words the rarest, by which others are found; and of these lines, for each word, the newest."""
-_NEAR, _SHORT = 2, 2.2
+NEAR, SHORT = 2, 2.2
 """Entries between a question and its answer, at most; what words tell that mean little without what stood before."""
+_SHORTER = 0.8
+"""Of what a line tells: what such words tell at most that are about it. Else a talk in short lines were one chain."""
 
 
 class Updates:
@@ -101,29 +103,26 @@ def _names(term: str) -> bool:
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
-    """Short words of people with what they answer, take back or are about: each needs the other.
-
-    ``facts``: oldest first. What was said since what a remark is about needs the remark as well.
-    """
+    """Short words of people with what they answer or are about: each needs the other. What they may take back is
+    longer; where a message begins with them, all of this that was said since needs them. ``facts``: oldest first."""
     needs: defaultdict[int, list[int]] = defaultdict(list)
-    said, lasts = list[int](), list[int]()
+    said = list[int]()
+    remarks = {at for at, fact in enumerate(facts) if fact.status is FactStatus.REMARK}
+    length = [sum(map(form_of, own)) for own in terms]
     for at, fact in enumerate(facts):
         if not fact.kind.is_prose or not fact.seqs:
             continue
-        is_remark = fact.status is FactStatus.REMARK
-        if is_remark or (fact.speaker is Speaker.PERSON and not is_note(fact.text) and _is_short(terms[at])):
-            near = said[bisect_left(lasts, fact.seqs[0] if is_remark else fact.last - _NEAR) :]
-            of_people = [one for one in near if facts[one].speaker is Speaker.PERSON]
-            is_answer = bool(near) and near[-1] not in of_people[-1:] and asks(facts[near[-1]].text)
-            about = near[-1:] if is_answer or not of_people else of_people[-1:]
-            needs[at] += about
-            for one in near if is_remark else about:
+        is_remark = at in remarks
+        if fact.speaker is Speaker.PERSON and not is_note(fact.text) and (is_remark or words_in(terms[at]) < SHORT):
+            since = fact.seqs[0] if is_remark else fact.last - NEAR
+            near = said[bisect_left(said, since, key=lambda one: facts[one].last) :]
+            longer = [one for one in near if length[at] <= _SHORTER * length[one] or (is_remark and one not in remarks)]
+            is_answer = bool(near) and facts[near[-1]].speaker is Speaker.MODEL and asks(facts[near[-1]].text)
+            about = near[-1:] if is_answer else [one for one in longer if facts[one].speaker is Speaker.PERSON][-1:]
+            is_value = any(map(is_telling, terms[at]))
+            needs[at] += about or longer[-1:] if is_remark or is_answer or is_value else ()
+            is_first = bool(near) and facts[near[-1]].last < fact.last and not is_value
+            for one in {*about, *longer} if is_remark or is_first else about:
                 needs[one].append(at)
-        if not is_remark:
-            said.append(at)
-            lasts.append(fact.last)
+        said.append(at)
     return needs
-
-
-def _is_short(terms: Sequence[str]) -> bool:
-    return sum(form_of(term) for term in terms if not is_telling(term)) < _SHORT

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from bot.compaction.coverage import form_of, terms_of
+from bot.compaction.coverage import tells
 from bot.compaction.facts.fact import Candidate, FactKind, Reason, Speaker
 from bot.compaction.quotes import QUOTED, own_words, parts_of
 from bot.compaction.sentences import asks, sentences_in
@@ -22,7 +22,7 @@ from bot.estimate.cuts import MARK, cut_before, head_and_end_of
 
 LONGEST, _LONGEST_TEXT = 320, 24_000
 """Characters of one line of memory, and of one message that are searched, half of them from its end."""
-_LEAST = 1.6
+LEAST = 1.6
 """What a line has to tell by its form alone, as much as a long word and a half: less is a nod, or thanks."""
 _OF_THE_MODEL, _OF_OTHERS, _ANSWER = 0.6, 0.5, 2.0
 """What the model says is worth less than what a person says: it knows it, or can work it out again."""
@@ -77,9 +77,8 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candidate:
-    weight = sum(map(form_of, terms_of(text)))  # long words, numbers and codes tell something
-    weight *= (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
-    reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < _LEAST else Reason.NEW
+    weight = tells(text) * (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
+    reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < LEAST else Reason.NEW
     weight = weight if reason is Reason.NEW else 0.0
     kind = label_of(own_words(text)) if weight and speaker is Speaker.PERSON and not quoted else FactKind.STATEMENT
     return Candidate(kind, f"{QUOTED}{text}" if quoted else text, seq, speaker=speaker, weight=weight, reason=reason)
