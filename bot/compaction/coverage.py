@@ -275,6 +275,8 @@ class _Choosing:
                 yield self._take(bundle)
                 for other in set().union(*map(self._needed_by.__getitem__, bundle.lines)) - self._taken:
                     heappush(heap, (-self._alone(other), other))
+            elif self._lines[at].sure:  # rather alone than not at all
+                yield self._take(_Bundle([at], (), self._lines[at].price))
 
     def one_by_one(self) -> Iterator[int]:
         """The same where no line needs another."""

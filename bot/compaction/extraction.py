@@ -12,7 +12,7 @@ for it to change, is refused, as a candidate with its reason (FEATURES A8).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,7 +138,8 @@ def checked(
             elif operation.op == "add":
                 facts[same.number], changed = _called(same, line.kind)
                 decided.append(replace(line, reason=Reason.UPDATE if changed else Reason.DUPLICATE))
-    after = tuple(facts.get(item.number, item) for item in known)
+    told = {(line.seq, line.text) for line in added}
+    after = tuple(facts.get(item.number, item) for item in known if not _is_remark_of(item, told))
     life = refreshed(after, added, floor) if added else Refreshed(after)
     return replace(life, candidates=(*decided, *life.candidates))
 
@@ -232,6 +233,11 @@ def _number(value: object) -> int:
 
 def _as_shown(entry: Entry) -> str:
     return head_and_end_of(render(turns_of([replace(entry, blocks=_words(entry))])), _LONGEST_MESSAGE)
+
+
+def _is_remark_of(fact: Fact, told: Collection[tuple[int, str]]) -> bool:
+    """Whether it is the remark that one of these lines has been until now."""
+    return fact.status is FactStatus.REMARK and (fact.last, fact.text) in told
 
 
 def _is_shown(fact: Fact, floor: int) -> bool:

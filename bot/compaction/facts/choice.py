@@ -36,10 +36,9 @@ _AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
 there they say what they want of what they hand over."""
 _FULL_LINE = 25.0
 """What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
-_FEW = 8
-"""Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
-_OF_GIVEN = 5.0
-"""What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
+_FEW, _OF_GIVEN = 8, 5.0
+"""Records of one shape that count in full: of many a later step needs a few, of one by itself that one; and what a
+value that a call was given tells by its form: as much as two codes do, since a call took it already."""
 _SPARE, _TRIES, _AIM, _CLOSE = 1.25, 50, 0.999, 0.997
 """Prices are guesses: for how much more room lines are chosen, how often it is filled, the share of its room that a
 checkpoint is meant to take, and from which on it is as good as any."""
@@ -63,11 +62,8 @@ def checkpoint_of(
     covered: Iterable[str] = (),
     measure: Callable[[str], float] = checkpoint_tokens,
 ) -> str:
-    """The checkpoint with those of these facts (oldest first) that tell most in at most ``room`` tokens, as
-    ``measure`` counts them.
-
-    ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
-    """
+    """The checkpoint with those of these facts (oldest first) that tell most in at most ``room`` tokens, as ``measure``
+    counts them; empty when not even one fits. ``covered``: terms that stand on the page in any case."""
     choice = _Choice(facts)
     everything = [at for at, line in enumerate(choice.lines) if line.sure or line.terms]
     fits = sum(choice.lines[at].price for at in everything) <= room * _SPARE
@@ -96,7 +92,7 @@ def checkpoint_of(
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length beside what newer ones tell. What was just
-    said is among them; a remark is as long as something is that it may take back. ``facts``: oldest first."""
+    said is among them."""
     terms = [terms_of(fact.text) for fact in facts]
     rarity = Rarity.of([fact.text for fact in facts], terms=terms)
     factors, weight = _factors(facts, terms, rarity), rarity.weight
@@ -107,18 +103,13 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         told.update(own)
         is_new = newest - fact.last < _JUST_SAID and fact.kind.is_prose
         worth[at] = inf if is_new else factors[at] * new / (_HEAD + len(fact.text))
-    for at, others in leanings(facts, terms).items():
-        for remark in (one for one in others if facts[one].status is FactStatus.REMARK):
-            worth[remark] = max(worth[remark], worth[at])
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
 def pieces_of(fact: Fact, ids: Collection[str]) -> list[str]:
     """The text of a fact; that of a deed, and of a record with an id of its own, as what later calls need, and the
-    rest. ``ids``: the names in records that have ids under them.
-
-    The fields of all records of one shape are in the same order, so that they can stand in one table.
-    """
+    rest. ``ids``: the names in records that have ids under them. The fields of all records of one shape are in the same
+    order, so that they can stand in one table."""
     fields, is_deed = fields_of(fact.text) if fact.kind.is_record else {}, fact.kind is FactKind.ACTION
     # What a call was given may be given to the next one, a short command too.
     leading = fields if is_deed else [*fields][:1]
@@ -129,10 +120,8 @@ def pieces_of(fact: Fact, ids: Collection[str]) -> list[str]:
 
 
 class _Choice:
-    """Facts as lines to choose from: of a record what it is told by, and the rest of it.
-
-    ``pieces``: for each line the number of its fact, and its text. ``first``: by fact, the first of its lines.
-    """
+    """Facts as lines to choose from: of a record what it is told by, and the rest of it. ``pieces``: for each line the
+    number of its fact, and its text. ``first``: by fact, the first of its lines."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self.facts = facts = _telling(facts)
@@ -167,8 +156,8 @@ class _Choice:
         prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts, terms, self.rarity)
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
-            is_on_nothing = fact.status is FactStatus.REMARK and not self.together[at]
-            own = () if is_on_nothing else terms[at] if piece is fact.text else _terms(fact, piece, ids)
+            is_alone = fact.status is FactStatus.REMARK and not self.together[at]
+            own = () if is_alone else terms[at] if piece is fact.text else _terms(fact, piece, ids)
             factor = factors[at] if is_first else _OF_THE_REST * factors[at]
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 

@@ -58,8 +58,7 @@ class FactStatus(StrEnum):
     FAILED = "failed"
     """An action whose last try went wrong."""
     REMARK = "remark"
-    """A word or two, which may take back what was said before, and stands with that alone, in no list. Its ``seqs``:
-    the entry in which a person said something before it, and its own."""
+    """What tells nothing alone, and may take back what was said after the entry that its ``key`` names, or in it."""
 
 
 class Speaker(StrEnum):

@@ -21,11 +21,21 @@ from functools import lru_cache
 from heapq import nsmallest
 from operator import attrgetter
 
-from bot.compaction.coverage import is_telling, terms_of, words_in
+from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker, about
-from bot.compaction.facts.lines import NEAR, SHORT
+from bot.compaction.facts.fact import (
+    OF_A_CALL,
+    PART,
+    Candidate,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    about,
+    plain,
+)
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
 from bot.compaction.quotes import is_note
@@ -45,8 +55,8 @@ MOST_SEQS = 8
 _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_SAME_REMARKS, _FIRST_LINES = 3, 3
-"""Remarks in the same words that are kept, the last ones; and lines of a message that may be some, the first ones."""
+_SAME_REMARKS, _MOST_REMARKS = 3, 200
+"""Remarks in the same words, and in all, that are kept, the last ones."""
 _MOST_ALIKE, _SHORTEST_VALUE = 64, 4
 """Lines with one id, or one value, that are looked at, the last ones; and characters of a value that does not stand in
 a sentence by chance."""
@@ -158,13 +168,14 @@ def _is_useful(fact: Fact, newest: int) -> bool:
 
 def _capped(facts: list[Fact]) -> list[Fact]:
     """When there are too many that were found, those stay that tell most beside the others, and so few that it is not
-    done at every turn."""
-    auto = [fact for fact in facts if not fact.protected] if len(facts) > MOST_FACTS else []
-    auto.sort(key=attrgetter("last"))
-    if len(auto) <= MOST_FACTS:
-        return facts
-    best = most_telling(auto, max(1, round(MOST_FACTS * _AFTER_CAPPING)))
-    return [*(fact for fact in facts if fact.protected), *(fact for at, fact in enumerate(auto) if at in best)]
+    done at every turn; of remarks the last ones."""
+    remarks = [fact for fact in facts if fact.status is FactStatus.REMARK]
+    auto = [fact for fact in facts if fact.is_listed and not fact.protected] if len(facts) > MOST_FACTS else []
+    gone = set(map(id, remarks[:-_MOST_REMARKS]))
+    if len(auto) > MOST_FACTS:
+        best = most_telling(auto, max(1, round(MOST_FACTS * _AFTER_CAPPING)))
+        gone |= {id(fact) for at, fact in enumerate(auto) if at not in best}
+    return [fact for fact in facts if id(fact) not in gone] if gone else facts
 
 
 class _Merging:
@@ -183,14 +194,14 @@ class _Merging:
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
-        self._said, self._remarks, self._known = list[int](), defaultdict[str, list[int]](list), range(-len(known), 0)
-        """The entries of these candidates in which people said something; remarks by their words; known numbers."""
+        self._said, self._remarks = list[int](), defaultdict[str, list[int]](list)
+        """The entries in which people said something, those that are known by the last one; remarks by their words."""
         if len(self._by_what) < len(self.facts):
             self._join_doubles()
         for at, candidate in enumerate(tuple(candidates)):
             if candidate.is_accepted:
                 self._take(at, candidate)
-                self._said += [candidate.seq] if _is_of_person(candidate) else ()
+                self._said += [candidate.seq] if _is_own(candidate) else ()
             elif candidate.reason is Reason.LOW_VALUE and not is_note(candidate.text):
                 self._remark(at, candidate)
         self._finish()
@@ -220,8 +231,6 @@ class _Merging:
         if known is not None and _is_told(candidate, known):
             self.candidates[at] = replace(candidate, reason=Reason.DUPLICATE)
             self.facts[older] = _said_again(known, candidate)
-            if _is_of_person(candidate) and known.last < candidate.seq and words_in(terms_of(known.text)) < SHORT:
-                self._keep_remark(at, known, (known.last - NEAR, known.last))  # it was about something there, too
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
@@ -238,20 +247,20 @@ class _Merging:
     def _remark(self, at: int, said: Candidate) -> None:
         """What tells nothing alone, and a message begins with, may take back what a person said before it; and a
         question of the model's is what the next message answers."""
-        known = self._said[-1:] or [fact.last for fact in self.facts.values() if _is_of_person(fact)]
-        before, third = max(known, default=0), self.candidates[max(0, at - _FIRST_LINES)]
-        is_first = at < _FIRST_LINES or third.seq < said.seq
-        if 0 < before < said.seq and (asks(said.text) if said.speaker is Speaker.MODEL else is_first):
-            self._keep_remark(at, said, (before, said.seq))
-
-    def _keep_remark(self, at: int, said: Candidate | Fact, seqs: tuple[int, int]) -> None:
-        key, text = f"remark:{seqs[1]}:{said.text}", said.text
-        self.facts[at] = Fact(FactKind.STATEMENT, text, seqs, key=key, status=FactStatus.REMARK, speaker=said.speaker)
-        if not (same := self._remarks[text]):
-            same += [one for one in self._known if (fact := self.facts.get(one)) and fact.key and fact.text == text]
-        same.append(at)
-        for one in same[:-_SAME_REMARKS]:
-            self.facts.pop(one, None)
+        if said.speaker is Speaker.MODEL and not asks(said.text):
+            return
+        if not self._said:
+            self._said.append(max((fact.last for fact in self.facts.values() if _is_own(fact)), default=0))
+        if not self._remarks:
+            for one in [one for one, fact in self.facts.items() if fact.status is FactStatus.REMARK]:
+                self._remarks[plain(self.facts[one].text)].append(one)
+        before, same = self._said[-1], self._remarks[plain(said.text)]
+        if before < said.seq and (before or at):
+            key = f"remark:{before}:{said.seq}:{said.text}"
+            self.facts[at] = replace(said.fact, key=key, status=FactStatus.REMARK, weight=2 * _LOW_VALUE)
+            same.append(at)
+            for one in same[:-_SAME_REMARKS]:
+                self.facts.pop(one, None)
 
     def _finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
@@ -322,9 +331,9 @@ class _Merging:
             self.facts[at] = replace(fact, status=status)
 
 
-def _is_of_person(said: Candidate | Fact) -> bool:
-    """Whether it is what a person said in words of their own, and more than a remark."""
-    return said.kind.is_prose and said.speaker is Speaker.PERSON and not said.key and not is_note(said.text)
+def _is_own(said: Candidate | Fact) -> bool:
+    """Whether it is a line of a person's own words."""
+    return said.kind.is_prose and said.speaker is Speaker.PERSON and not (said.key or is_note(said.text))
 
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:

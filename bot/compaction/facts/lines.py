@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum
@@ -25,16 +25,16 @@ _TELLS, _LEAST = 0.5, 0.9
 _BOTH, _ALONE, _OF_LONGER = 2, 0.7, 0.1
 """Of two lines of people, neither of them long: in how many lines a word stands that only they have, what such words
 tell together at least, by form, and the share of the longer one that all that they share is."""
-_NAME = 2.5
-"""What a code tells by its form: unlike other values it names one thing, wherever it stands."""
-_LONG_NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{4,}\Z")
-"""A number that names one thing too: it is long, and no year."""
+_NAME, _LONG_NUMBER = 2.5, re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{4,}\Z")
+"""What a code tells by its form: unlike other values it names one thing, wherever it stands, as a long number does that
+is no year."""
 _LOOKED_UP, _NEWEST = 3, 4
 """Of a line's words the rarest, by which others are found; and of these lines, for each word, the newest."""
-NEAR, SHORT = 2, 2.2
+_NEAR, _SHORT = 2, 2.2
 """Entries between a question and its answer, at most; what words tell that mean little without what stood before."""
-_SHORTER = 0.8
-"""Of what a line tells: what such words tell at most that are about it. Else a talk in short lines were one chain."""
+_SHORTER, _MOST_NEAR, _MOST_FOLLOWING = 0.8, 12, 2
+"""What such words tell at most of what a line tells, or a talk in short lines were one chain; lines that they may be
+about, the first and the last; and such words that one line needs."""
 
 
 class Updates:
@@ -103,26 +103,28 @@ def _names(term: str) -> bool:
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
-    """Short words of people with what they answer or are about: each needs the other. What they may take back is
-    longer; where a message begins with them, all of this that was said since needs them. ``facts``: oldest first."""
+    """Short words of people with the question that they answer or the longer line that they are about; and longer lines
+    with those that a message after them begins with, which may take them back: two at most. ``facts``: oldest first."""
     needs: defaultdict[int, list[int]] = defaultdict(list)
-    said = list[int]()
-    remarks = {at for at, fact in enumerate(facts) if fact.status is FactStatus.REMARK}
-    length = [sum(map(form_of, own)) for own in terms]
+    said, followed, told = list[int](), Counter[int](), [sum(map(form_of, own)) for own in terms]
     for at, fact in enumerate(facts):
+        is_remark = fact.status is FactStatus.REMARK
         if not fact.kind.is_prose or not fact.seqs:
             continue
-        is_remark = at in remarks
-        if fact.speaker is Speaker.PERSON and not is_note(fact.text) and (is_remark or words_in(terms[at]) < SHORT):
-            since = fact.seqs[0] if is_remark else fact.last - NEAR
+        if fact.speaker is Speaker.PERSON and not is_note(fact.text) and (is_remark or words_in(terms[at]) < _SHORT):
+            since = int(fact.key.split(":")[1]) if is_remark else fact.last - _NEAR
             near = said[bisect_left(said, since, key=lambda one: facts[one].last) :]
-            longer = [one for one in near if length[at] <= _SHORTER * length[one] or (is_remark and one not in remarks)]
+            near = [*near[:_MOST_NEAR], *near[_MOST_NEAR:][-_MOST_NEAR:]]
+            longer = [one for one in near if is_remark or told[at] <= _SHORTER * told[one]]
             is_answer = bool(near) and facts[near[-1]].speaker is Speaker.MODEL and asks(facts[near[-1]].text)
             about = near[-1:] if is_answer else [one for one in longer if facts[one].speaker is Speaker.PERSON][-1:]
-            is_value = any(map(is_telling, terms[at]))
-            needs[at] += about or longer[-1:] if is_remark or is_answer or is_value else ()
-            is_first = bool(near) and facts[near[-1]].last < fact.last and not is_value
-            for one in {*about, *longer} if is_remark or is_first else about:
+            is_value, is_first = any(map(is_telling, terms[at])), bool(near) and facts[near[-1]].last < fact.last
+            may_follow = {*about, *(longer if is_remark or (is_first and not is_value) else ())}
+            for one in (follows := {one for one in may_follow if followed[one] < _MOST_FOLLOWING}):
                 needs[one].append(at)
-        said.append(at)
+            followed.update(follows)
+            if is_remark or is_answer or is_value:
+                needs[at] += [one for one in about or longer[-1:] if not is_remark or one in follows]
+        if not is_remark or fact.speaker is Speaker.MODEL:
+            said.append(at)
     return needs

@@ -216,7 +216,7 @@ def test_in_five_hundred_turns_the_facts_stay_bounded_and_no_pinned_one_is_lost(
         words = f"{name} owns {turn + 3} goats. Book {name}house for {name}." if turn % 5 else "Thanks!"
         life = told(said(seq, words), replied(seq + 1, f"Booked, see /srv/tickets/{turn}.pdf."), known=known)
         known = numbered(life)
-        most = max(most, sum(not item.protected for item in known))
+        most = max(most, sum(item.is_listed and not item.protected for item in known))
         if turn % 50 == 7:
             newest = max(known, key=lambda item: item.number)
             known = [replace(i, pinned=True) if i is newest else i for i in known]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from bot.compaction.facts.checkpoint import facts_in, rendered
-from bot.compaction.facts.choice import checkpoint_of, most_telling
+from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Reason
 from bot.compaction.facts.life import Refreshed, found_in, merged, pruned, refreshed
 from bot.history import Entry
@@ -64,7 +65,7 @@ def test_it_is_a_candidate_of_low_value_and_in_no_list() -> None:
         ("Not anymore.", Reason.LOW_VALUE),
     ]
     assert [(fact.text, fact.is_listed) for fact in life.facts] == [(PLAN, True), ("Not anymore.", False)]
-    assert remarks(life)[0].seqs == (1, 2)
+    assert remarks(life)[0].seqs == (2,)
 
 
 def test_it_is_kept_while_nothing_new_comes() -> None:
@@ -85,11 +86,6 @@ def test_what_is_said_again_and_again_is_kept_three_times() -> None:
     assert [fact.last for fact in known if fact.status is FactStatus.REMARK] == [16, 18, 20]
 
 
-def test_a_long_message_of_short_lines_brings_three_at_most() -> None:
-    text = "\n".join(f"w{chr(97 + at % 26)}{chr(97 + at // 26)}" for at in range(600))
-    assert len(remarks(merged(found_in([said(1, PLAN), said(2, text)])))) == 3
-
-
 def test_what_a_message_goes_on_with_takes_nothing_back() -> None:
     life = merged(found_in([said(1, PLAN), said(2, "The gate code is 4471. Thanks!")]))
     assert remarks(life) == []
@@ -104,12 +100,43 @@ def test_what_is_said_again_later_holds_again() -> None:
     assert said_lines(checkpoint_of(facts, 1_000)) == [f"#5 person: {PLAN}"]
 
 
-def test_when_there_are_too_many_facts_it_stays_as_long_as_what_it_takes_back() -> None:
-    facts = facts_of(*talk("No.", others=60))
-    plan, remark = (next(at for at, fact in enumerate(facts) if fact.last == seq) for seq in (1, 3))
-    for count in range(1, len(facts)):
-        kept = most_telling(facts, count)
-        assert plan not in kept or remark in kept or count < 3, count
+def test_it_takes_no_facts_place_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.compaction.facts.life.MOST_FACTS", 40)
+    monkeypatch.setattr("bot.compaction.facts.life._MOST_REMARKS", 10)
+    entries = [
+        said(at, f"Locker {at}77 is free." if at % 2 else f"no {chr(97 + at // 26)}{chr(97 + at % 26)}")
+        for at in range(1, 61)
+    ]
+    life = refreshed((), found_in(entries))
+    assert sum(fact.is_listed for fact in life.facts) == 30
+    assert [fact.last for fact in remarks(life)] == list(range(42, 61, 2))
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+@pytest.mark.parametrize(("words", "room"), [(50, 500), (150, 1_000), (300, 2_000)])
+def test_a_talk_in_single_words_takes_no_room_from_what_was_said_before(words: int, room: int, pinned: bool) -> None:
+    entries = [said(1, PLAN), replied(2, "Noted, the 9:40 train for Anna.")]
+    for at in range(words):
+        entries.append(said(3 + 2 * at, f"{chr(97 + at % 26)}{chr(97 + at // 26)}ox"))
+        entries.append(replied(4 + 2 * at, f"That makes word number {at} of the game, well played so far."))
+    facts = [replace(fact, pinned=pinned and fact.text == PLAN) for fact in facts_of(*entries)]
+    shown = [checkpoint_of(facts, size) for size in range(120, room, 60)]
+    assert all(PLAN in text for text in shown if pinned)
+    assert PLAN in shown[-1]
+    assert len(shown[-1]) > 2 * room
+
+
+def test_any_number_of_them_takes_time_in_proportion() -> None:
+    nods = [said(at, f"{chr(97 + at % 26)}{chr(97 + at // 26 % 26)}{chr(97 + at // 676)}") for at in range(2, 5_002)]
+    for entries in ([said(1, PLAN), *nods], [said(1, PLAN), *(said(at, "ok") for at in range(2, 5_002))]):
+        began = time.process_time()
+        assert checkpoint_of(facts_of(*entries), 1_000)
+        assert time.process_time() - began < 5
+
+
+def test_behind_a_long_quotation_it_is_one_too() -> None:
+    quoted = "> The train leaves at 9:40. It is direct. It has a restaurant. Seats are free.\n\nNot anymore."
+    assert [fact.text for fact in remarks(merged(found_in([said(1, PLAN), said(2, quoted)])))] == ["Not anymore."]
 
 
 def test_it_is_read_back_from_a_checkpoint() -> None:
