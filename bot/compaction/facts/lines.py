@@ -115,10 +115,10 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
             since = int(fact.key.split(":")[1]) if is_remark else fact.last - _NEAR
             near = said[bisect_left(said, since, key=lambda one: facts[one].last) :]
             near = [*near[:_MOST_NEAR], *near[_MOST_NEAR:][-_MOST_NEAR:]]
-            longer = [one for one in near if is_remark or told[at] <= _SHORTER * told[one]]
+            is_value, is_first = any(map(is_telling, terms[at])), bool(near) and facts[near[-1]].last < fact.last
+            longer = [one for one in near if is_remark or is_value or told[at] <= _SHORTER * told[one]]
             is_answer = bool(near) and facts[near[-1]].speaker is Speaker.MODEL and asks(facts[near[-1]].text)
             about = near[-1:] if is_answer else [one for one in longer if facts[one].speaker is Speaker.PERSON][-1:]
-            is_value, is_first = any(map(is_telling, terms[at])), bool(near) and facts[near[-1]].last < fact.last
             may_follow = {*about, *(longer if is_remark or (is_first and not is_value) else ())}
             for one in (follows := {one for one in may_follow if followed[one] < _MOST_FOLLOWING}):
                 needs[one].append(at)
