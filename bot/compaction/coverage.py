@@ -166,8 +166,8 @@ def tells(text: str) -> float:
 
 
 def words_in(terms: Iterable[str]) -> float:
-    """How many words of five letters these terms are, without numbers and codes. In letters without blanks (Thai, kana)
-    a pair is less of a word than one of ideographs."""
+    """What these words tell by their form, numbers and codes aside, as if a pair of letters that stand without blanks
+    (Thai, kana) were less of a word than one of ideographs."""
     words = (term for term in terms if not is_telling(term))
     return sum(_PAIR_OF_LETTERS if _IS_LETTERS.match(word) else form_of(word) for word in words)
 
